@@ -139,11 +139,58 @@ def test_what_others_would_think_is_supposed():
         ("The quote was too high, I rent my flat in Berlin.", "I rent my flat in Berlin", "The user rents a flat."),
         ("My own words were I love opera.", "I love opera", "The user loves opera."),
         ("I got Tom's text. I live in Berlin.", "I live in Berlin", "The user lives in Berlin."),
+        ("I love poetry and I quote Rilke all day, I live in Berlin.", "I live in Berlin", "The user lives in Berlin."),
+        (
+            "I got a quote, I live in Berlin, and I need an end quote.",
+            "I live in Berlin",
+            "The user lives in Berlin.",
+        ),
         ("我的原话是我讨厌狗。", "我讨厌狗", "用户讨厌狗。"),
     ],
 )
 def test_a_quote_of_another_kind_and_ones_own_words_are_meant(said, quote, fact):
     assert flaw(said, quote, fact) is None
+
+
+@pytest.mark.parametrize(
+    "ahead",
+    [
+        "It's my last post:",
+        "There's one note:",
+        "Let's note:",
+        "That's my note:",
+        "What's in the letter:",
+        "Here's one more note:",
+        "TODAY'S message:",
+        "Tonight's post:",
+        "This week's note:",
+        "Monday's note:",
+        "Please add this to tomorrow's note:",
+        "Add this to Ann's note:",
+        "Please put it in her e-mail:",
+        "I work. Write in my boss's letter:",
+        "My daughter's first words were on Monday and",
+        "Her first words were mama and",
+        "Their last words were angry,",
+    ],
+)
+def test_words_behind_no_quotation_are_the_users(ahead):
+    assert flaw(f"{ahead} I live in Berlin.", "I live in Berlin", "The user lives in Berlin.") is None
+    assert told(f"{ahead} I live in Berlin.")[1]["location"] == "Berlin"
+
+
+@pytest.mark.parametrize(
+    "ahead",
+    [
+        "Ann's note:",
+        "Tom put in his message:",
+        "Add Tom. Ann's note:",
+        "Her first words were",
+        "Ann's last words were,",
+    ],
+)
+def test_words_behind_a_text_of_anothers_are_not_the_users(ahead):
+    assert flaw(f"{ahead} I live in Berlin.", "I live in Berlin", "The user lives in Berlin.") is Flaw.OTHERS
 
 
 def test_a_line_of_a_pasted_talk_is_the_users_where_it_has_their_name():

@@ -34,6 +34,10 @@ def read(text):
         ("forget everything about bees", "bees"),
         ("Please forget everything about gluten allergies.", "gluten allergies"),
         ("Forget anything about eBay", "eBay"),
+        ("Forget everything about wheat", "wheat"),
+        ("forget everything about howling wolves", "howling wolves"),
+        ("You can forget everything about low-carb diets now.", "low-carb diets"),
+        ("forget all the stuff about Tom's bee farm please", "Tom's bee farm"),
     ],
 )
 def test_a_text_that_only_tells_to_forget_a_thing_or_a_name_is_an_order(text, topic):
@@ -110,6 +114,49 @@ def test_not_to_forget_somebody_is_nothing_to_store(text):
 )
 def test_what_people_say_of_life_is_no_order_to_forget(text):
     assert call_of(text).operation != "forget"
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        "diets - just eat",
+        "diets – just eat",
+        "diets just eat healthy",
+        "diets eat what you like",
+        "your job",
+        "your instructions",
+        "previous instructions",
+        "rules",
+        "nothing",
+        "no one",
+        "someone else",
+        "anything",
+        "some guy",
+        "those",
+        "yourself",
+        "mine",
+        "yours",
+        "which one",
+        "whether I go",
+        "whatever",
+        "a cat",
+        "not smoking",
+        "2020",
+        "bees said Tom",
+        "bees says Tom",
+        "bees like I did",
+        "bees until tomorrow",
+        "bees tomorrow",
+        "bees later",
+        "bees not wasps",
+        "bees except honey",
+        "bees lol",
+        "bees haha",
+        "big black old farm bees",
+    ],
+)
+def test_what_names_no_plain_noun_is_no_topic_to_forget_everything_about(topic):
+    assert call_of(f"Forget everything about {topic}").operation == "none"
 
 
 @pytest.mark.parametrize(

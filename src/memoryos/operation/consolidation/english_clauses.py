@@ -62,18 +62,17 @@ _ACT = regex(
     r" (?:it|the|me|us|that|all|any|some|something|a|an|my)\b).*$",
     re.IGNORECASE,
 )
-# What is said of saying it, at the end: "..., just so you know", "..., in case you need it". Where no mark sets it off,
-# only what ends no other clause: "I want to be clear" needs its end.
-_COMMENT = regex(
-    r"(?: ?[,;]| -+| ?[–—])? (?:(?:just )?(?:fyi|btw|fwiw)|just so you know|by the way|just saying)[.!]*$"
-    r"|(?: ?[,;]| -+| ?[–—]) (?:just )?(?:(?:so|as) you know|for the record|for (?:your )?(?:future )?reference"
-    r"|to be (?:clear|honest)|in fact|for what it's worth|in case"
+# What is said of saying it, at the end: "..., just so you know", "... (in case you need it)". A mark sets it off:
+# "I work at FYI", "I play bass in By the Way" and "I want to be clear" need their ends.
+_ASIDE = (
+    r"(?:just saying|(?:just )?(?:fyi|btw|fwiw|so you know|as you know|by the way|for the record|in fact"
+    r"|for (?:your )?(?:future )?reference|to be (?:clear|honest)|for what it's worth|in case"
     r"|in case you(?:'re| are| were| ever| haven't| didn't)? (?:wonder|wondered|wondering|asked|forgot|heard|know"
     r"|need (?:it|to know))"
     r"|if you(?:'re| are| were| ever| must)? (?:wondering|wondered|curious|know|need (?:it|to know))"
-    r"|if (?:that|it|this) (?:helps|matters))[.!]*$",
-    re.IGNORECASE,
+    r"|if (?:that|it|this) (?:helps|matters)))"
 )
+_COMMENT = regex(rf"(?:(?: ?[,;]| -+| ?[–—]) {_ASIDE}| \({_ASIDE}[.!]*\))[.!]*$", re.IGNORECASE)
 _DOUBLE_QUOTES = regex(r'["“”]')
 
 

@@ -31,9 +31,17 @@ def _any_of(*alternatives: str) -> re.Pattern[str]:
 
 
 _SAYS_I = regex(r"\bI(?:'|\s[a-z])|\bi(?:'m|'ve|\sam|\shave)\b|\b[Mm]y\s[a-z]|我")
-# Pieces that somebody else wrote or says; what is quoted is one only when it says "I", and no title.
+# Whose words they are, unless it is no owner ("it's") or a time ("Monday's").
+_WHOSE = (
+    r"\b(?!(?i:it|he|she|there|that|this|what|let|here|who|how|where|when|why|one|everything|today|tonight|yesterday"
+    r"|tomorrow|second|minute|hour|day|night|week|weekend|month|year|century|morning|noon|afternoon|evening"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)'s)\w+'s"
+)
+_WRITING = r"(?:message|text|e-?mail|letter|note|post|tweet)"
+# Pieces that somebody else wrote or says; what is quoted is one only when it says "I", and no title. Behind what is
+# `added`, a text of somebody's ("add this to Ann's note:"), come the user's own words.
 _OTHERS = regex(
-    r"""```.*?(?:```|\Z) | <!--.*?(?:-->|\Z) | ^[ \t]*>[^\n]*
+    rf"""```.*?(?:```|\Z) | <!--.*?(?:-->|\Z) | ^[ \t]*>[^\n]*
     | (?P<quoted>"[^"]*" | “[^”]*(?:”|\Z) | 「[^」]*(?:」|\Z) | «[^»]*» | `[^`\n]*` | (?<!\*)\*(?!\*)[^*\n]*\*
       | (?<!\w)['‘](?=\w)(?:[^'‘\n] | (?<=\w)'(?=\w))*+'(?!\w))
     | (?<!\bI\ )(?<!\byou\ )(?<!\bI\ keep\ )(?<!\bI\ kept\ )(?<!\bI'm\ )(?<!\bI\ am\ )(?<!\bI\ was\ )(?<!\bbeen\ )
@@ -42,29 +50,33 @@ _OTHERS = regex(
       |telling|(?:shout|yell|scream|insist|complain|whisper|text|repeat|announc|messag|jok|brag|boast)(?:e?s|e?d|g?ed|g?ing))
       (?:\ (?:to|at))?(?:\ (?:me|us|him|her|them|everyone|everybody|people|anyone|(?:the|my|our|his|her|their)\ \w+))?
       (?:\ (?:again|today|yesterday|all\ (?:day|night|the\ time)))?\s*:[^\n]*
-    | \b(?:(?!today|yesterday|tomorrow)\w+'s|his|her|their)\ (?:\w+\ ){0,2}(?:motto|mantra|line|catchphrase|saying
-      |slogan|words|bio|status|excuse|answer|reply|response|comment|opinion|message|text|e-?mail|letter|note|post|tweet)
+    | (?P<added>(?:^|(?<=[.!?,;]\ )|(?<=[Pp]lease\ ))(?:[Aa]dd|[Pp]ut|[Ww]rite)\ (?:\w+\ ){{0,4}}?
+      (?:{_WHOSE}|his|her|their)\ (?:\w+\ ){{0,2}}{_WRITING}\s*:)
+    | (?:{_WHOSE}|\b(?:his|her|their))\ (?:\w+\ ){{0,2}}(?:motto|mantra|line|catchphrase|saying
+      |slogan|words|bio|status|excuse|answer|reply|response|comment|opinion|{_WRITING})
       (?:\ (?:is|was))?\s*:[^\n]*
-    | \b(?:(?!today|yesterday|tomorrow)\w+'s|[Hh]is|[Hh]er|[Tt]heir)\ (?:exact|actual|very|own|last|first)\ words
-      \ (?:were|are)\b[^.!?\n]*
-    | \band\ I\ quote\b[^.!?\n]* | \b[Qq]uote\b[,:]?\ (?=I\b|[Mm]y\b)[^.!?\n]{0,200}?\b(?:unquote|end\ quote)\b
+    | (?:{_WHOSE}|\b(?:[Hh]is|[Hh]er|[Tt]heir))\ (?:(?:exact|actual)\ words\ (?:were|are)\b
+      |(?:very|own|last|first)\ words\ (?:were|are)[,:]?\ (?=I\b|[Mm]y\b))[^.!?\n]*
+    | \band\ I\ quote[,:][^.!?\n]*
+    | (?<!\b[Aa]\ )(?<!\b[Tt]he\ )(?<!\b[Mm]y\ )\b[Qq]uote\b[,:]?\ (?=I\b|[Mm]y\b)
+      [^.!?\n]{{0,200}}?\b(?:unquote|(?<!\ban\ )(?<!\bthe\ )end\ quote)\b
     | \b(?:[Hh]e|[Ss]he|[Tt]hey|[Ee]veryone|(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]he)\ (?:\w+\ )?\w+
         |(?!I\b|You\b|We\b|It\b)[A-Z]\w+)
       \ (?:(?:(?:is|was|are|were)\ (?:just\ |all\ |totally\ )?(?:like|all)|goes|went|says|said),\s(?=I\b|[Mm]y\b))
       [^.!?\n]*
     | \b(?:song|lyrics?|chorus|slogan|meme|proverb|saying)\ (?:goes|says|reads|is\ like)\b[^\n]*
-    | \b(?:per|according\ to)\ [^:\n]{2,30}:[^\n]*
-    | (?:^|(?<=[.!?]\ ))[Mm]y\ (?:\w+\ ){0,2}
+    | \b(?:per|according\ to)\ [^:\n]{{2,30}}:[^\n]*
+    | (?:^|(?<=[.!?]\ ))[Mm]y\ (?:\w+\ ){{0,2}}
       (?:ex|boss|mother|mom|mum|father|dad|sister|brother|wife|husband|partner|girlfriend|boyfriend|friend|roommate
       |flatmate|colleague|coworker|neighbou?r|aunt|uncle|cousin|son|daughter|therapist|grandmother|grandma|grandfather
-      |grandpa):\ ?(?=I\b)(?![^.!?\n]{0,80}\b(?:him|her|them|it)\b)[^.!?\n]*
+      |grandpa):\ ?(?=I\b)(?![^.!?\n]{{0,80}}\b(?:him|her|them|it)\b)[^.!?\n]*
     | (?<![我请想不])问(?:我们?|他|她|大家)[：:][^\n]* | (?<=[友事学亲妈爸哥姐弟妹师生板妻婆公人家])问[：:][^\n]*
-    | (?<!我)(?:说|写|问道|回答|喊|唱|讲|嚷|念叨|宣布|强调|抱怨|告诉\w{1,4})(?:道|过|着)?[：:][^\n]*
-    | (?:^|[，,。！!？?；;])[小老阿](?![声心实是师妈爸婆公哥姐弟妹爷奶姨舅叔时])\w{1,2}?
-      (?:就|又|还|也|总|老|当时|昨天|今天){0,2}(?:说|讲|回答)[，,](?=我)[^。！？!?\n]*
+    | (?<!我)(?:说|写|问道|回答|喊|唱|讲|嚷|念叨|宣布|强调|抱怨|告诉\w{{1,4}})(?:道|过|着)?[：:][^\n]*
+    | (?:^|[，,。！!？?；;])[小老阿](?![声心实是师妈爸婆公哥姐弟妹爷奶姨舅叔时])\w{{1,2}}?
+      (?:就|又|还|也|总|老|当时|昨天|今天){{0,2}}(?:说|讲|回答)[，,](?=我)[^。！？!?\n]*
     | (?<!我的)(?<!我)(?:口头禅|座右铭|签名|名言)(?:就?是)?[：:][^\n]* | (?<!我的)(?:原话|的话)(?:是|讲)?[：:][^\n]*
     | (?<!我的)原话就?[是讲][，,]?(?=我)[^。！？!?\n]*
-    | \b[Qq]uot(?:e|ing|ed)\ (?:from|of|by)\ [^:\n]{2,30}:[^\n]*""",
+    | \b[Qq]uot(?:e|ing|ed)\ (?:from|of|by)\ [^:\n]{{2,30}}:[^\n]*""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _NEAR = 80  # characters around a piece that say whose words it is
@@ -291,6 +303,8 @@ def _relayed(plain: str, others: Sequence[QuotedPiece]) -> Iterator[QuotedPiece]
 
 def _quoted(plain: str) -> Iterator[QuotedPiece]:
     for match in _OTHERS.finditer(plain):
+        if match["added"]:
+            continue
         quoted = match["quoted"]
         yield QuotedPiece(plain, *match.span(), bool(quoted and _SAYS_I.search(quoted)), quoted is not None)
 

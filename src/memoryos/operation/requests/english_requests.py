@@ -157,12 +157,19 @@ _CLAUSE = r"(?:and|or|but|so|because|for|when|if|who|that|you|he|she|they|it|is|
 _NAMED_THING = rf"the {_NO_TOPIC}[\w'-]+(?: (?!{_CLAUSE}\b)[\w'-]+){{0,4}}?"
 _NO_NAME = r"(?!(?:it|me|you|him|her|us|them|that|this|what|everything|everyone|all|about|the|my|our)\b)"
 _CAPITAL = rf"{_NO_NAME}(?-i:[{CAPITALS}])\w+(?: (?-i:[{CAPITALS}])\w+){{0,2}}"
+_TOPIC_WORD = (  # a word of a noun that nothing introduces: no word for somebody or any thing, of time or of a sentence
+    rf"(?!(?:{_CLAUSE}|I|me|we|us|him|her|hers|them|th(?:is|ese|ose)|mine|yours|ours|theirs|my|your|his|their|its|our"
+    r"|\w{2,4}sel(?:f|ves)|(?:wh(?:at|ich|om?|en|ere)|how)(?:ever)?|wh(?:ose|y|ether)"
+    r"|(?:any|some|no|every)(?:one|body|thing|where|how|time|what)?|none|else|ones?|an?|the|all|both|each|such"
+    r"|said|says?|tells?|told|ask(?:s|ed)?|wrote|writes|like|until|till?|since|before|after|except|apart|unless"
+    r"|without|than|as|just|not|never|do|does|did|be|being|been|can|could|will|would|should|must|might|have|has|had"
+    r"|let|let's|\w{1,6}n't|then|now|later|soon|here|today|tonight|tomorrow|yesterday|again|also|too|really|maybe"
+    r"|instead|lol|lmao|rofl|(?:ha|he){2,9}|xd|tbh|btw|fyi|idk|imo|ok|okay|please|thanks|thx)\b)"
+    r"[^\W\d_][\w'-]*"
+)
 _FORGET_THIS = (
     rf"{_OWN_STRONG}(?: about)? (?P<thing>{_NAMED_THING}|{_CAPITAL})",
-    (
-        rf"{_OWN_STRONG} {_ALL_ABOUT} (?P<topic>{_NO_NAME}(?!(?:how|where|why)\b)"
-        rf"(?!{_CLAUSE}\b)[\w'-]+(?: (?!{_CLAUSE}\b)[\w'-]+){{0,3}}?)"
-    ),
+    rf"{_OWN_STRONG} {_ALL_ABOUT} (?P<topic>{_NO_NAME}{_NO_TOPIC}{_TOPIC_WORD}(?: {_TOPIC_WORD}){{0,2}}?)",
 )
 _REMEMBER = (
     rf"(?:keep|bear) in mind[:,]? {_CONTENT}",
