@@ -25,6 +25,8 @@ from memoryos.errors import InvalidInput, LeaseLost, ModelUnavailable
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.interface.cli.app import app
 from memoryos.models.chat import OpenAIChat
+from memoryos.operation.training.adapter_cubes import AdapterShelf
+from memoryos.operation.training.checkpoint import Checkpoint
 from memoryos.operation.training.wanted_adapter import change_wanted, wanted_adapters
 
 TEA = "User drinks tea."
@@ -93,9 +95,10 @@ def lease(memory: Memory) -> Iterator[list[Job]]:
 def checkpoint(memory: Memory) -> tuple[int, int, str]:
     """The steps that were taken, the questions of the model, and the digest of the bytes."""
     (one,) = memory.adapters.get(NAME).versions
-    blob = memory.get(one.id).payload.blob
     assert one.stage is AdapterStage.TRAINING
-    return one.step, one.written, blob.sha256
+    cube = memory.get(one.id)
+    kept = AdapterShelf(memory._engine.vault, memory.scope, memory._engine.clock).read(cube)
+    return one.step, sum(map(len, Checkpoint.of(kept).written.values())), cube.payload.blob.sha256
 
 
 def test_questions_are_asked_once_and_a_killed_training_goes_on_with_the_same_bytes(asking, model, tmp_path):
@@ -128,7 +131,7 @@ def test_questions_are_asked_once_and_a_killed_training_goes_on_with_the_same_by
     assert checkpoint(memory) == checkpoint(whole)
     run(memory, 9)
     (ready,) = memory.adapters.get(NAME).versions
-    assert (ready.stage, ready.written, len(ready.sources), len(model.requests)) == (AdapterStage.READY, 4, 2, 3)
+    assert (ready.stage, len(ready.sources), len(model.requests)) == (AdapterStage.READY, 2, 3)
     assert sum(one.calls for one in memory.log.usage() if one.purpose == "questions") == 3
     whole.adapters.delete(NAME)
     assert files_with(tmp_path, MARK) == []  # only a checkpoint has the questions
@@ -185,7 +188,7 @@ def test_the_model_sees_what_may_be_read_alone_and_an_encrypted_store_hides_what
     run(memory)
     assert "sentence: User's e-mail is [email].\nanswer: [email]\n" in model.prompt
     assert "ann" not in str(model.requests)
-    assert memory.adapters.get(NAME).versions[0].written == 2
+    assert checkpoint(memory)[1] == 2
     assert files_with(tmp_path, MARK) == []
 
 

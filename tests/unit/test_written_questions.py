@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from memoryos.built_memory import Parameter
+from memoryos.cube import to_json
 from memoryos.errors import BudgetSpent, ModelError, ModelUnavailable
 from memoryos.models.chat import Answer, Message, Usage
 from memoryos.operation.training.adapter_pack import packed
@@ -22,7 +24,7 @@ from memoryos.operation.training.question_writer import (
     unasked,
 )
 from memoryos.scope import Scope
-from unit.test_adapter_questions import NOW, fact
+from unit.test_adapter_questions import NOW, cube, fact
 
 OSLO = "User lives in Oslo."
 GOOD = ("Which city is home to the user?", "In what town am I based?")
@@ -174,3 +176,9 @@ def test_a_checkpoint_of_no_program_is_an_error_that_quotes_nothing(data):
     with pytest.raises(ModelError, match="cannot be read") as raised:
         Checkpoint.of(data)
     assert "Where" not in str(raised.value)
+
+
+def test_the_document_of_an_adapter_has_no_field_that_earlier_programs_do_not_know():
+    adapter = Parameter(model="tiny", method="lora", modules=("q_proj",), rank=8)
+    known = "type model method modules rank blob text name number fingerprint stage refused gate sources step steps"
+    assert list(json.loads(to_json(cube(adapter)))["payload"]) == [*known.split(), "seconds"]

@@ -56,7 +56,6 @@ class AdapterTrainer:
             self._ask(adapter, wanted, sources, known, left, goes_on)
             return False
         pairs = pairs_of(shown, known.written)
-        adapter = replace(adapter, written=sum(pair.is_written for pair in pairs))
         return self._trained(adapter, wanted, sources, known, pairs, goes_on)
 
     def _ask(
@@ -80,8 +79,7 @@ class AdapterTrainer:
                     break
         finally:  # also when the budget is spent or the model is out of reach: what it wrote was paid for
             if len(written) > len(known.written):
-                told = replace(adapter, written=sum(map(len, written.values())))
-                self.shelf.store(told, Checkpoint(written).to_bytes(), sources, wanted)
+                self.shelf.store(adapter, Checkpoint(written).to_bytes(), sources, wanted)
 
     def _trained(
         self,
