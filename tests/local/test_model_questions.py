@@ -21,7 +21,7 @@ from local.lessons import ANY, FACT, NAME, RECIPE, Opened, add
 from memoryos import Memory, Settings
 from memoryos.built_memory import AdapterStage, QuestionOrigin
 from memoryos.caller import SYSTEM, acting
-from memoryos.errors import InvalidInput, LeaseLost, ModelUnavailable
+from memoryos.errors import InvalidInput, LeaseLost, ModelError, ModelUnavailable
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.interface.cli.app import app
 from memoryos.models.chat import OpenAIChat
@@ -213,6 +213,22 @@ def test_replies_that_cannot_be_used_leave_the_templates(asking, model):
     run(memory)
     assert checkpoint(memory)[:2] == (1, 0)
     assert len(model.requests) == 2
+
+
+REFUSED = Reply(body='{"error": {"message": "filtered", "code": "content_filter"}}', status=400)
+
+
+def test_a_refused_prompt_leaves_the_templates_and_a_wrong_key_has_the_sentence_asked_again(asking, model):
+    memory = asking()
+    add(memory)
+    add(memory, TEA)
+    train(memory)
+    model.will(REFUSED, Reply(status=401), ABOUT_TEA)
+    with pytest.raises(ModelError, match="401"):
+        run(memory, 9)
+    run(memory, 9)
+    assert [FACT in model.prompt, TEA in model.prompt] == [False, True]
+    assert (checkpoint(memory)[:2], len(model.requests)) == ((0, 2), 3)
 
 
 def test_the_command_says_who_words_the_questions(opened, tiny, tmp_path, monkeypatch):

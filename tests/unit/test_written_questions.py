@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import closing
 
 import pytest
 
+from generation.scripted_model import Reply, says, scripted_model
+from memoryos import Settings
 from memoryos.built_memory import Parameter
 from memoryos.cube import to_json
-from memoryos.errors import BudgetSpent, ModelError, ModelUnavailable
-from memoryos.models.chat import Answer, Message, Usage
+from memoryos.errors import (
+    BadAnswer,
+    BudgetSpent,
+    ModelError,
+    ModelNotConfigured,
+    ModelUnavailable,
+    PromptTooLong,
+)
+from memoryos.models.chat import Answer, Message, OpenAIChat, Usage
 from memoryos.operation.training.adapter_pack import packed
 from memoryos.operation.training.adapter_trainer import MOST_ASKED, gate_questions
 from memoryos.operation.training.checkpoint import Checkpoint
@@ -94,16 +104,45 @@ def test_the_sentence_is_shown_alone_as_data_with_its_answer():
 
 
 @pytest.mark.parametrize(
-    "replies", [("I cannot.", "No."), ("{}", "{}"), (ModelError("HTTP 400"),), ('{"questions": [1, "Oslo?"]}',)]
+    "replies",
+    [
+        ("I cannot.", "No."),
+        ("{}", "{}"),
+        (ModelError("refused", is_of_prompt=True),),
+        (PromptTooLong(9, 8),),
+        ("no JSON", BadAnswer("empty")),
+        ('{"questions": [1, "Oslo?"]}',),
+    ],
 )
 def test_a_bad_empty_or_refused_reply_gives_no_questions(replies):
     assert writer(*replies).questions(OSLO) == ()
 
 
-@pytest.mark.parametrize("error", [BudgetSpent("spent", NOW), ModelUnavailable("busy")])
-def test_a_model_that_can_be_asked_again_is_no_refusal(error):
+@pytest.mark.parametrize(
+    "error", [BudgetSpent("spent", NOW), ModelUnavailable("busy"), ModelNotConfigured(), ModelError("HTTP 401")]
+)
+def test_a_model_that_fails_for_another_reason_than_the_sentence_is_no_refusal(error):
     with pytest.raises(type(error)):
         writer(error).questions(OSLO)
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_of_prompt"),
+    [
+        *((Reply(status=status), False) for status in (400, 401, 402, 403, 404)),
+        (Reply(status=400, body='{"error": {"message": "no", "code": "content_filter"}}'), True),
+        (Reply(status=400, body='{"error": {"message": "no", "code": ["content_filter"]}}'), False),
+        (Reply(status=400, body='{"error": "content_filter"}'), False),
+        (says(""), True),
+    ],
+)
+def test_a_server_says_whether_it_refuses_the_prompt_or_all_of_them(reply, is_of_prompt):
+    with scripted_model() as server:
+        server.will(reply)
+        settings = Settings(llm_model="scripted", llm_base_url=server.url, llm_api_key="sk-test", llm_retries=0)
+        with closing(OpenAIChat(settings)) as chat, pytest.raises(ModelError) as raised:
+            chat.answer([{"role": "user", "content": "Hello?"}])
+    assert raised.value.is_of_prompt is is_of_prompt
 
 
 def test_sentences_that_answer_nothing_give_orders_or_were_asked_are_not_asked():

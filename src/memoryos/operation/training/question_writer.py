@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from memoryos.cube import MemCube
-from memoryos.errors import BudgetSpent, ModelError, ModelNotConfigured, ModelUnavailable
+from memoryos.errors import ModelError, ModelNotConfigured
 from memoryos.language.orders import gives_orders
 from memoryos.language.quotation import fenced, one_line
 from memoryos.language.sentences import split_sentences
@@ -54,15 +54,15 @@ class QuestionWriter:
     def questions(self, sentence: str) -> tuple[str, ...]:
         """Questions that the sentence answers; none if the reply has none that can be used.
 
-        Raises ModelNotConfigured, and BudgetSpent and ModelUnavailable, after which it can be asked again.
+        Raises ModelError if the model fails for another reason than this sentence, such as a wrong key.
         """
         value = value_of(sentence)
         try:
             told = ask(lambda messages: self.asks(messages, self.scope), _prompt(sentence, value), _Questions)
-        except (ModelNotConfigured, BudgetSpent, ModelUnavailable):
-            raise
-        except ModelError:  # it is bad, empty or refused: the sentence has the questions of the templates
-            return ()
+        except ModelError as error:
+            if not error.is_of_prompt:
+                raise
+            return ()  # it is bad, empty or refused: the sentence has the questions of the templates
         return sound_questions(told.questions, sentence, value)
 
 
