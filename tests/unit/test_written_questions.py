@@ -91,6 +91,23 @@ def test_a_question_counts_once_and_only_some_do():
     assert sound_questions(["我住在哪座城市？", "用户住在罗马吗？"], "用户住在罗马。", "罗马") == ("我住在哪座城市？",)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "value", "question"),
+    [
+        ("I moved to Oslo.", "Oslo", "Which place did the user choose?"),
+        ("I moved to Oslo.", "Oslo", "What is the user’s new place?"),
+        ("Ich wohne in Oslo.", "Oslo", "Welche Stadt ist meine Heimat?"),
+        ("Ich wohne in Oslo.", "Oslo", "In welcher Stadt bin ich daheim?"),
+        ("J’habite à Oslo.", "Oslo", "Quelle ville est chez moi ?"),
+        ("Je travaille à Oslo.", "Oslo", "Dans quelle ville m'attend mon patron ?"),
+        ("Vivo en Oslo.", "Oslo", "¿Qué ciudad es mi hogar?"),
+        ("Abito a Oslo.", "Oslo", "In che città sono io di casa?"),
+    ],
+)
+def test_a_question_about_the_user_counts_for_a_sentence_in_the_first_person(sentence, value, question):
+    assert sound_questions([question, "What is the capital of France?"], sentence, value) == (question,)
+
+
 def test_the_sentence_is_shown_alone_as_data_with_its_answer():
     heard: list[Sequence[Message]] = []
     asked = writer(json.dumps({"questions": [*GOOD]}), heard=heard)
