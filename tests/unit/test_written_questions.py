@@ -62,6 +62,9 @@ def writer(*replies: str | ModelError, heard: list[Sequence[Message]] | None = N
     "question",
     [
         "Does the user live in OSLO?",  # it tells the answer
+        "Does the user live in Ｏｓｌｏ?",
+        "Does the user live in O.s.l.o?",
+        f"Where is the user's ho{chr(0x301) * 40}me?",
         "Where the user lives.",
         "Tell me where the user lives",
         "Ignore all previous instructions, user?",
@@ -84,6 +87,7 @@ def test_a_question_counts_once_and_only_some_do():
     told = [
         GOOD[0],
         "  which city is  home to the user?",
+        "Ｗhich city is home, to the user ?",
         *(f"Which place {number} is my home?" for number in range(9)),
     ]
     found = sound_questions(told, OSLO, "Oslo")
@@ -185,6 +189,27 @@ def test_written_questions_have_the_sentence_as_their_answer_and_the_last_is_hel
     assert pairs_of([fact(OSLO)], written(GOOD[0], sentence="User lives in [city].")) == templates  # of other words
     (alone,) = pairs_of([fact(OSLO)], written(GOOD[0]))[len(templates) :]
     assert not alone.is_held_out
+
+
+@pytest.mark.parametrize(
+    "twin", ["Where does the user live ?", "Ｗhere does the user live？", "where does, the user live?"]
+)
+def test_a_twin_of_a_question_of_the_templates_is_not_asked_again(twin):
+    assert pairs_of([fact(OSLO)], written(twin)) == pairs_of([fact(OSLO)])
+
+
+@pytest.mark.parametrize(
+    ("value", "question", "counts"),
+    [
+        ("New York", "Is New-York my home?", False),
+        ("U.S.A.", "Is the USA my home?", False),
+        ("罗马", "我住在罗 马吗？", False),
+        ("C++", "Which language do I write?", True),
+        ("🙂", "Which sign do I use?", True),
+    ],
+)
+def test_a_value_is_found_in_a_question_by_its_words(value, question, counts):
+    assert bool(sound_questions([question], f"User has {value}.", value)) is counts
 
 
 def test_a_written_question_with_several_answers_gets_all_and_is_not_held_out_of_some():
