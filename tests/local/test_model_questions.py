@@ -192,6 +192,24 @@ def test_the_model_sees_what_may_be_read_alone_and_an_encrypted_store_hides_what
     assert files_with(tmp_path, MARK) == []
 
 
+@pytest.mark.parametrize("texts", [["User's e-mail is ann@example.com."], ["User's e-mail is ann@example.com.", TEA]])
+def test_questions_about_words_that_may_be_read_no_longer_go(asking, model, tmp_path, texts):
+    memory = asking()
+    for text in texts:
+        add(memory, text)
+    train(memory)
+    model.will(*[ABOUT_HOME, ABOUT_TEA][: len(texts)])
+    run(memory, 9)
+    assert checkpoint(memory)[1] == 2 * len(texts)
+    memory.close()
+    memory = asking(privacy_on_read="mask")
+    model.will(Reply(status=401))
+    with pytest.raises(ModelError):
+        run(memory)
+    assert checkpoint(memory)[1] == 2 * len(texts) - 2
+    assert files_with(tmp_path, MARK) == []
+
+
 def test_a_checkpoint_of_an_older_program_goes_on_without_questions(asking, model):
     memory = asking()
     add(memory)

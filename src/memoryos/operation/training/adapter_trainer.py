@@ -20,7 +20,7 @@ from memoryos.operation.training.adapter_lessons import examples_of, recalled
 from memoryos.operation.training.adapter_pack import ABOUT, packed
 from memoryos.operation.training.checkpoint import Checkpoint
 from memoryos.operation.training.control_texts import HELD_OUT, REPLAYED
-from memoryos.operation.training.question_pairs import QuestionPair, digest_of, pairs_of
+from memoryos.operation.training.question_pairs import QuestionPair, digest_of, digests_of, pairs_of
 from memoryos.operation.training.question_writer import Asks, QuestionWriter, no_model, unasked
 from memoryos.operation.training.training_sources import as_trained
 from memoryos.operation.training.wanted_adapter import WantedAdapter
@@ -51,6 +51,9 @@ class AdapterTrainer:
         """
         known = Checkpoint.of(self.shelf.read(begun)) if begun else Checkpoint()
         adapter, shown = adapter_in(begun) if begun else self._new(wanted, sources), self.shown(sources)
+        if (kept := known.about(digests_of(shown) if known.written else ())) != known:
+            known = kept  # a sentence is shown in other words now: what was written about the earlier ones goes
+            self.shelf.store(adapter, known.to_bytes(), sources, wanted)
         has_begun = bool(known.state) or wanted.questions is QuestionOrigin.TEMPLATES
         if left := [] if has_begun else unasked(shown, known.written):
             self._ask(adapter, wanted, sources, known, left, goes_on)

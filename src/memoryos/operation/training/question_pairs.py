@@ -98,6 +98,11 @@ def digest_of(sentence: str) -> str:
     return sha256(sentence.encode()).hexdigest()
 
 
+def digests_of(cubes: Iterable[MemCube]) -> set[str]:
+    """Those of the sentences of these memories."""
+    return {digest_of(sentence) for cube in cubes for sentence in sentences_of(cube)}
+
+
 def value_of(sentence: str) -> str:
     """What a right answer from this sentence contains; empty if it answers no question."""
     return next((pair.value for pair in _asked(sentence)), "")
