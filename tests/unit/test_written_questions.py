@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from generation.scripted_model import Reply, says, scripted_model
 from memoryos import Settings
-from memoryos.built_memory import Parameter
-from memoryos.cube import to_json
+from memoryos.built_memory import Parameter, QuestionOrigin
+from memoryos.cube import Fact, MemCube, to_json
 from memoryos.errors import (
     BadAnswer,
     BudgetSpent,
@@ -20,9 +23,11 @@ from memoryos.errors import (
     ModelUnavailable,
     PromptTooLong,
 )
+from memoryos.kinds import State, Subject
 from memoryos.models.chat import Answer, Message, OpenAIChat, Usage
+from memoryos.operation.training import adapter_trainer, training_sources
 from memoryos.operation.training.adapter_pack import packed
-from memoryos.operation.training.adapter_trainer import MOST_ASKED, gate_questions
+from memoryos.operation.training.adapter_trainer import MOST_ASKED, AdapterTrainer, gate_questions
 from memoryos.operation.training.checkpoint import Checkpoint
 from memoryos.operation.training.question_pairs import QuestionPair, digest_of, pairs_of
 from memoryos.operation.training.question_writer import (
@@ -33,6 +38,7 @@ from memoryos.operation.training.question_writer import (
     sound_questions,
     unasked,
 )
+from memoryos.operation.training.wanted_adapter import WantedAdapter
 from memoryos.scope import Scope
 from unit.test_adapter_questions import NOW, cube, fact
 
@@ -263,3 +269,41 @@ def test_the_document_of_an_adapter_has_no_field_that_earlier_programs_do_not_kn
     adapter = Parameter(model="tiny", method="lora", modules=("q_proj",), rank=8)
     known = "type model method modules rank blob text name number fingerprint stage refused gate sources step steps"
     assert list(json.loads(to_json(cube(adapter)))["payload"]) == [*known.split(), "seconds"]
+
+
+def test_the_time_that_it_takes_to_find_the_sentences_is_part_of_a_slice(monkeypatch):
+    now, heard = [0.0], []
+
+    def shown(cubes):
+        now[0] += 100
+        return cubes
+
+    def asks(messages, _scope):
+        heard.append(messages)
+        return Answer('{"questions": []}', Usage(), "scripted")
+
+    monkeypatch.setattr(adapter_trainer, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    engine: Any = SimpleNamespace(name="tiny", fingerprint=SimpleNamespace(model="a", tokenizer="b"))
+    shelf: Any = SimpleNamespace(scope=Scope(user="alice"), is_wanted=lambda *_: True, store=lambda *_: None)
+    trainer = AdapterTrainer(engine, engine, shelf, shown, 60.0, asks)
+    wanted = WantedAdapter("home", ["fact"], questions=QuestionOrigin.MODEL)
+    assert not trainer.train(wanted, [fact(OSLO), fact("User drinks tea.", "two")], None, lambda: True)
+    assert len(heard) == 1
+
+
+def test_a_memory_with_the_payload_that_was_learned_is_not_split_again(monkeypatch):
+    home, tea = fact(OSLO), fact("User drinks tea.", "two")
+    adapter = Parameter(
+        model="tiny", method="lora", modules=("q_proj",), rank=8, sources=training_sources.as_trained([home, tea])
+    )
+
+    def stale(*stored: MemCube) -> str | None:
+        reader: Any = SimpleNamespace(get=lambda _: {one.id: one for one in stored})
+        return training_sources.stale_source(reader, adapter, NOW, [home, tea])
+
+    assert stale(home, fact("User drinks jam.", "two")) == "two"
+    assert stale(home, replace(tea, payload=Fact(subject=Subject.USER, text=tea.text, wordings=()))) is None
+    monkeypatch.setattr(training_sources, "sentences_of", lambda _: pytest.fail("it was split"))
+    assert stale(fact(OSLO), fact(tea.text, "two")) is None
+    assert stale(home) == "two"
+    assert stale(home, replace(tea, state=State.EXPIRED)) == "two"

@@ -49,6 +49,7 @@ class AdapterTrainer:
 
         Before the first step, a chat model may word questions, in slices of their own. Raises ModelError.
         """
+        until = time.monotonic() + self.slice_seconds  # to find the sentences can take seconds, too
         known = Checkpoint.of(self.shelf.read(begun)) if begun else Checkpoint()
         adapter, shown = adapter_in(begun) if begun else self._new(wanted, sources), self.shown(sources)
         if (kept := known.about(digests_of(shown) if known.written else ())) != known:
@@ -56,7 +57,7 @@ class AdapterTrainer:
             self.shelf.store(adapter, known.to_bytes(), sources, wanted)
         has_begun = bool(known.state) or wanted.questions is QuestionOrigin.TEMPLATES
         if left := [] if has_begun else unasked(shown, known.written):
-            self._ask(adapter, wanted, sources, known, left, goes_on)
+            self._ask(adapter, wanted, sources, known, left, until, goes_on)
             return False
         pairs = pairs_of(shown, known.written)
         return self._trained(adapter, wanted, sources, known, pairs, goes_on)
@@ -68,14 +69,16 @@ class AdapterTrainer:
         sources: Sequence[MemCube],
         known: Checkpoint,
         sentences: Sequence[str],
+        until: float,
         goes_on: GoesOn,
     ) -> None:
-        """Have questions written about these sentences, for one slice, and keep them."""
+        """Have questions written about these sentences, about one at least, until then, and keep them."""
         writer, written = QuestionWriter(self.asks, self.shelf.scope), dict(known.written)
-        until = time.monotonic() + self.slice_seconds
         try:
             for sentence in sentences:
-                if not self.shelf.is_wanted(adapter, wanted):  # a source may be erased: a model sees it no longer
+                if not self.shelf.is_wanted(
+                    adapter, wanted, sources
+                ):  # a source may be erased: a model sees it no longer
                     break
                 written[digest_of(sentence)] = writer.questions(sentence)
                 if time.monotonic() >= until or not goes_on():
