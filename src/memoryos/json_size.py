@@ -7,9 +7,10 @@ from itertools import islice
 
 from memoryos.regex import regex
 
-_MARKS = (b",", b"[", b"{")
-# A string, possessive and open at the end, so that it is never tried twice; or a mark outside of strings.
-_PART = regex(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?|([,\[{])', re.DOTALL)
+_MARKS = (b",", b"[", b"{", b"\n")
+# A string, possessive and open at the end, so that it is never tried twice; or a mark outside of strings. What
+# stands between two values alone is the end of a line of JSON Lines.
+_PART = regex(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?|([,\[{]|(?<![\s,\[{:])\s++(?=[^\s,:\[{\]}]))', re.DOTALL)
 
 
 def has_more_values(data: bytes, most: int) -> bool:

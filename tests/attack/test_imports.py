@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from datetime import UTC
 from io import BytesIO, TextIOWrapper
@@ -21,6 +22,7 @@ from memoryos.importers.memoryos_folder import read_folder
 from memoryos.importers.recall_set import read_recall_set
 from memoryos.interface.cli.chat_messages import messages_in
 from memoryos.interface.cli.dialogue_file import dialogue_in
+from memoryos.json_size import has_more_values
 from memoryos.operation.portability import content_marks, export_file
 
 pytestmark = pytest.mark.file
@@ -89,6 +91,27 @@ def test_messages_with_more_values_than_the_limit_are_not_parsed(tmp_path, monke
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(said)))
     with pytest.raises(InvalidInput, match=r"more than 10 values.*Split it"):
         read(place)
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n", b" \n\n"])
+def test_each_line_of_messages_counts_as_a_value(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(source, "MOST_VALUES", 10)
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(ending.join([b"1", b'"a, b"'] * 6))
+    with pytest.raises(InvalidInput, match="more than 10 values"):
+        messages_in(path)
+    path.write_bytes(b'[\n 1,\n 2,\n {"a" :\n "b\n c\n d"\n},\n [\n ]\n]\n')
+    assert not has_more_values(path.read_bytes(), 7)
+
+
+def test_a_mark_of_the_byte_order_hides_no_messages(tmp_path, monkeypatch):
+    path = tmp_path / "chat.jsonl"
+    path.write_bytes(BOM_UTF8 + b'{"role": "user", "content": "hi"}\n' * 40)
+    monkeypatch.setattr(source, "MOST_BYTES", path.stat().st_size - 1)
+    with pytest.raises(InvalidInput, match="--messages: has more than"):
+        messages_in(path)
+    monkeypatch.setattr(source, "MOST_BYTES", path.stat().st_size)
+    assert len(messages_in(path)) == 40
 
 
 def test_messages_of_more_bytes_than_the_limit_are_not_read(monkeypatch):

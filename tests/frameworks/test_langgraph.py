@@ -300,12 +300,13 @@ def test_messages_of_langchain_are_taken(memory):
             AIMessage(content=told, tool_calls=[call]),  # as of Anthropic: the call stands twice
             ToolMessage("Booked.", tool_call_id="c1"),
             AIMessage("", tool_calls=[call, call]),
+            AIMessage(content=[{**told[1], "input": {}}], tool_calls=[call]),  # of a stream
             AIMessageChunk("You fly on Friday."),
         ]
     )
     again = 'tool: called book({"to": "Rome"})'
     assert memory.get(page).text.splitlines() == [
-        *("user: Book me a flight. [image]", "assistant: I will.", again, "tool: Booked.", again, again),
+        *("user: Book me a flight. [image]", "assistant: I will.", again, "tool: Booked.", again, again, again),
         "assistant: You fly on Friday.",
     ]
     assert [file.media_type for file in memory.pages.attachments(page)] == ["image/png"]

@@ -185,6 +185,21 @@ def test_visits_are_written_after_a_while_without_another_call(world: World, mon
     assert memory.get(page).governance.lifespan.expires_at > world.clock()
 
 
+def test_an_owner_whose_upkeep_failed_is_looked_at_again(world: World, monkeypatch):
+    """The time of its next job was taken for that of the visits, and was not set again."""
+    memory = filled(world)
+    memory.wait()
+    keeper = memory._engine.housekeeping
+    owner = memory.scope.owner
+
+    def full(*_: object, **__: object) -> None:
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(keeper, "_step", full)
+    keeper._keep(owner)
+    assert owner in keeper._timer._times
+
+
 def test_visits_that_could_not_be_written_do_not_rest():
     moment = 0.0
     log = VisitLog(lambda: moment)

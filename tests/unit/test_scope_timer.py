@@ -159,6 +159,13 @@ def test_its_end_waits_for_the_ring_that_runs_and_lets_no_other_follow():
     assert len(rung) == 1
 
 
+def test_a_later_time_of_another_scope_starts_no_thread(timer, calls):
+    timer.set(ANN, 30.0)
+    waiting = {one.ident for one in threading.enumerate()}
+    timer.set(BEN, 60.0)
+    assert {one.ident for one in threading.enumerate()} <= waiting
+
+
 def test_it_keeps_no_thread_when_nothing_is_set(calls):
     before = threading.active_count()
     timer = ScopeTimer(calls)

@@ -82,9 +82,10 @@ def read_bounded(file: BinaryIO, name: str) -> bytes:
 
     Raises InvalidInput if its values would take too much memory. Pydantic limits the depth of nesting.
     """
-    data = file.read(MOST_BYTES + 1).removeprefix(BOM_UTF8)
-    if len(data) > MOST_BYTES:
+    read = file.read(MOST_BYTES + 1)
+    if len(read) > MOST_BYTES:
         raise InvalidInput(name, f"has more than {MOST_BYTES // 10**6} MB", _SPLIT)
+    data = read.removeprefix(BOM_UTF8)
     if has_more_values(data, MOST_VALUES):
         raise InvalidInput(name, f"has more than {MOST_VALUES:,} values", _SPLIT)
     return data

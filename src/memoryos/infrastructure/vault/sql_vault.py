@@ -465,7 +465,7 @@ class SqlVault(ABC):
         if named and recorded != self._embedder:
             raise EmbedderMismatch(
                 f"the vectors in {self.name} were made by the embedder {recorded!r}, not by {self._embedder!r}; "
-                f"open it with the setting `embedder` for {recorded!r}"
+                f"open it with the setting `embedder` for {recorded!r}, or compute them anew with `memoryos reembed`"
             )
 
     @contextmanager

@@ -8,7 +8,7 @@ was said.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeGuard
@@ -115,13 +115,21 @@ class _Said:
 def _said(message: Any, place: str) -> _Said:
     known = _in_message(_fields(message, place))
     said = _Said(_role(known, place), speaker=known.get("name"), at=known.get("at"), source_id=known.get("source_id"))
+    called = [_fields(one, f"{place}.tool_calls") for one in _listed(known.get("tool_calls"), f"{place}.tool_calls")]
+    ids = {one["id"] for one in called if isinstance(one.get("id"), str)}
     for number, part in enumerate(_content(known, f"{place}.content")):
-        _take(said, part, f"{place}.content[{number}]")
-    calls = [_call(one, f"{place}.tool_calls") for one in _listed(known.get("tool_calls"), f"{place}.tool_calls")]
-    said.parts += [call for call in calls if call not in said.parts]  # LangChain names those of the parts again
+        if not _is_call_of(ids, part):  # LangChain names the calls of the parts again, with all arguments
+            _take(said, part, f"{place}.content[{number}]")
+    said.parts += [_call(one, f"{place}.tool_calls") for one in called]
     if (call := known.get("function_call")) is not None:  # the form before tool_calls
         said.parts.append(_call(call, f"{place}.function_call"))
     return said
+
+
+def _is_call_of(ids: Collection[str], part: Any) -> bool:
+    """Whether a part is a call with one of these ids."""
+    kind, name = (part.get(each) if isinstance(part, Mapping) else getattr(part, each, None) for each in ("type", "id"))
+    return kind in _CALLS and isinstance(name, str) and name in ids
 
 
 def _in_message(known: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -178,7 +186,7 @@ def _role(known: Mapping[str, Any], place: str) -> Role:
 def _content(known: Mapping[str, Any], place: str) -> Iterable[Any]:
     """The parts; a text is one part."""
     content = known.get("content")
-    if content is None and known.get("blocks"):
+    if content is None and known.get("blocks") and not known.get("tool_calls"):
         fix = "Pass a dict with its role and its content, or use memoryos.frameworks.llamaindex"
         raise InvalidInput(place, "is missing, but there are blocks, as in messages of LlamaIndex", fix)
     if isinstance(content, str | Mapping):

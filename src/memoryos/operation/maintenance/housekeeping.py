@@ -366,7 +366,7 @@ class Housekeeping:
         except StorageError as error:
             if not was_tidy:  # a count of visits is worth no error
                 raise
-            self._write_late_visits(owner)
+            self._timer.set(owner, VISITS_SECONDS)  # also without visits: the time of a job may have been set here
             self._log_delay(error)
             return
         self._write_late_visits(owner)

@@ -37,7 +37,8 @@ class ScopeTimer:
             self._times[scope] = at
             self._set += 1
             heapq.heappush(self._queue, (at, self._set, scope))
-            self._wind()
+            if self._queue[0][1] == self._set:  # the thread that waits for an earlier time goes on
+                self._wind()
 
     def close(self) -> None:
         """Stop the timer; return when a running callback has ended."""
