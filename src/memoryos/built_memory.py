@@ -98,4 +98,3 @@ class Parameter:
     step: Annotated[int, Field(ge=0)] = 0  #: steps that were taken
     steps: Annotated[int, Field(ge=0)] = 0  #: steps in all
     seconds: Annotated[float, Field(ge=0)] = 0.0  #: that they took
-    written: Annotated[int, Field(ge=0)] = 0  #: questions that a chat model wrote

@@ -146,6 +146,10 @@ class RequestChanged(Refused):
 class ModelError(MemoryOSError):
     """The model failed; nothing was stored."""
 
+    def __init__(self, message: str | None = None, *, is_of_prompt: bool = False) -> None:
+        super().__init__(message)
+        self.is_of_prompt = is_of_prompt  #: this prompt or its reply was at fault: the model may answer others
+
 
 class ModelNotConfigured(ModelError):
     """No chat model is configured: set MEMORYOS_LLM_MODEL and MEMORYOS_LLM_API_KEY (or MEMORYOS_LLM_BASE_URL)."""
@@ -165,6 +169,9 @@ class ModelUnavailable(ModelError):
 class BadAnswer(ModelError):
     """The model answered in the wrong form; nothing was stored."""
 
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message, is_of_prompt=True)
+
 
 class PromptTooLong(ModelError):
     """The prompt is longer than the model's window; nothing was stored."""
@@ -172,7 +179,8 @@ class PromptTooLong(ModelError):
     def __init__(self, tokens: int, window: int) -> None:
         super().__init__(
             f"the prompt has {tokens:,} tokens, and the model's window {window:,}: shorten the question, or lower"
-            " MEMORYOS_PROMPT_TOKENS; nothing was stored"
+            " MEMORYOS_PROMPT_TOKENS; nothing was stored",
+            is_of_prompt=True,
         )
         self.tokens = tokens  #: of the prompt
         self.window = window  #: tokens that prompt and answer may have together

@@ -21,10 +21,12 @@ from local.lessons import ANY, FACT, NAME, RECIPE, Opened, add
 from memoryos import Memory, Settings
 from memoryos.built_memory import AdapterStage, QuestionOrigin
 from memoryos.caller import SYSTEM, acting
-from memoryos.errors import InvalidInput, LeaseLost, ModelUnavailable
+from memoryos.errors import InvalidInput, LeaseLost, ModelError, ModelUnavailable
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.interface.cli.app import app
 from memoryos.models.chat import OpenAIChat
+from memoryos.operation.training.adapter_cubes import AdapterShelf
+from memoryos.operation.training.checkpoint import Checkpoint
 from memoryos.operation.training.wanted_adapter import change_wanted, wanted_adapters
 
 TEA = "User drinks tea."
@@ -93,9 +95,10 @@ def lease(memory: Memory) -> Iterator[list[Job]]:
 def checkpoint(memory: Memory) -> tuple[int, int, str]:
     """The steps that were taken, the questions of the model, and the digest of the bytes."""
     (one,) = memory.adapters.get(NAME).versions
-    blob = memory.get(one.id).payload.blob
     assert one.stage is AdapterStage.TRAINING
-    return one.step, one.written, blob.sha256
+    cube = memory.get(one.id)
+    kept = AdapterShelf(memory._engine.vault, memory.scope, memory._engine.clock).read(cube)
+    return one.step, sum(map(len, Checkpoint.of(kept).written.values())), cube.payload.blob.sha256
 
 
 def test_questions_are_asked_once_and_a_killed_training_goes_on_with_the_same_bytes(asking, model, tmp_path):
@@ -128,7 +131,7 @@ def test_questions_are_asked_once_and_a_killed_training_goes_on_with_the_same_by
     assert checkpoint(memory) == checkpoint(whole)
     run(memory, 9)
     (ready,) = memory.adapters.get(NAME).versions
-    assert (ready.stage, ready.written, len(ready.sources), len(model.requests)) == (AdapterStage.READY, 4, 2, 3)
+    assert (ready.stage, len(ready.sources), len(model.requests)) == (AdapterStage.READY, 2, 3)
     assert sum(one.calls for one in memory.log.usage() if one.purpose == "questions") == 3
     whole.adapters.delete(NAME)
     assert files_with(tmp_path, MARK) == []  # only a checkpoint has the questions
@@ -185,7 +188,25 @@ def test_the_model_sees_what_may_be_read_alone_and_an_encrypted_store_hides_what
     run(memory)
     assert "sentence: User's e-mail is [email].\nanswer: [email]\n" in model.prompt
     assert "ann" not in str(model.requests)
-    assert memory.adapters.get(NAME).versions[0].written == 2
+    assert checkpoint(memory)[1] == 2
+    assert files_with(tmp_path, MARK) == []
+
+
+@pytest.mark.parametrize("texts", [["User's e-mail is ann@example.com."], ["User's e-mail is ann@example.com.", TEA]])
+def test_questions_about_words_that_may_be_read_no_longer_go(asking, model, tmp_path, texts):
+    memory = asking()
+    for text in texts:
+        add(memory, text)
+    train(memory)
+    model.will(*[ABOUT_HOME, ABOUT_TEA][: len(texts)])
+    run(memory, 9)
+    assert checkpoint(memory)[1] == 2 * len(texts)
+    memory.close()
+    memory = asking(privacy_on_read="mask")
+    model.will(Reply(status=401))
+    with pytest.raises(ModelError):
+        run(memory)
+    assert checkpoint(memory)[1] == 2 * len(texts) - 2
     assert files_with(tmp_path, MARK) == []
 
 
@@ -210,6 +231,22 @@ def test_replies_that_cannot_be_used_leave_the_templates(asking, model):
     run(memory)
     assert checkpoint(memory)[:2] == (1, 0)
     assert len(model.requests) == 2
+
+
+REFUSED = Reply(body='{"error": {"message": "filtered", "code": "content_filter"}}', status=400)
+
+
+def test_a_refused_prompt_leaves_the_templates_and_a_wrong_key_has_the_sentence_asked_again(asking, model):
+    memory = asking()
+    add(memory)
+    add(memory, TEA)
+    train(memory)
+    model.will(REFUSED, Reply(status=401), ABOUT_TEA)
+    with pytest.raises(ModelError, match="401"):
+        run(memory, 9)
+    run(memory, 9)
+    assert [FACT in model.prompt, TEA in model.prompt] == [False, True]
+    assert (checkpoint(memory)[:2], len(model.requests)) == ((0, 2), 3)
 
 
 def test_the_command_says_who_words_the_questions(opened, tiny, tmp_path, monkeypatch):

@@ -165,7 +165,7 @@ class OpenAIChat:
             raise ModelError(_HAS_FAILED)
         text = without_reasoning(storable(completion.choices[0].message.content or ""))
         if not text:
-            raise ModelError(EMPTY)
+            raise ModelError(EMPTY, is_of_prompt=True)
         self._check_length(len(text))
         return Answer(text, _usage(completion.usage), storable(completion.model))
 
@@ -195,7 +195,7 @@ class OpenAIChat:
 
     def _check_length(self, chars: int) -> None:
         if chars > self._most_chars:
-            raise ModelError(too_long(self._most_chars))
+            raise ModelError(too_long(self._most_chars), is_of_prompt=True)
 
 
 def too_long(limit: int) -> str:

@@ -36,6 +36,8 @@ _LONGEST_PAUSE = 8.0
 _SECONDS = regex(r"[0-9]{1,6}(\.[0-9]{1,6})?")
 _BUSY = (408, 409, 425, 429)  # HTTP: later it may work
 _SERVER_ERRORS = 500
+# What servers call an error about one prompt. The status does not tell: a wrong key or model is HTTP 400, too.
+_REFUSALS = ("content_filter", "content_policy_violation", "invalid_prompt", "context_length_exceeded")
 _QUOTED_CHARS = 300  # of an error: servers may send any number
 SECRET_CHARS = 8  # a shorter key is a placeholder for a local server, such as "none"
 
@@ -99,7 +101,7 @@ class Endpoint:
             message = f"the {self.what} failed ({problem}); nothing was stored"
             if _may_pass(error):
                 raise ModelUnavailable(message, _retry_after(error)) from None
-            raise ModelError(message) from None
+            raise ModelError(message, is_of_prompt=_is_refusal(error)) from None
 
     def bounded(self, sent: bytes, most: int) -> bytes:
         """The JSON that a server sent. Raises ModelError for more than so many bytes, which would be parsed at once."""
@@ -250,6 +252,11 @@ def _may_pass(error: Exception) -> bool:
         return error.status_code in _BUSY or error.status_code >= _SERVER_ERRORS
     is_closed = isinstance(error, RuntimeError) and "closed" in str(error)
     return is_closed or isinstance(error, APIConnectionError)
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Whether the server says that it refuses this prompt, and not all of them."""
+    return getattr(error, "code", None) in _REFUSALS
 
 
 def _retry_after(error: Exception) -> float | None:

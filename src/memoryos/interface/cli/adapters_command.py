@@ -243,8 +243,7 @@ def _say(status: AdapterStatus) -> None:
     render.say(f"{status.name}: {loaded}; {used}{'; withdrawn' if status.is_withdrawn else is_waiting}")
     for one in status.versions:
         told = f": {one.refused}" if one.refused else ""
-        written = f", {one.written} questions of a model" if one.written else ""
-        render.say(f"  {one.number} {one.stage}, {len(one.sources)} memories{written}, {one.size / 1e6:.1f} MB{told}")
+        render.say(f"  {one.number} {one.stage}, {len(one.sources)} memories, {one.size / 1e6:.1f} MB{told}")
 
 
 def _removed(name: str, *, json: bool) -> None:

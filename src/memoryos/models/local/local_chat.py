@@ -81,7 +81,7 @@ class LocalChat:
         told = self.ask(messages, state, adapters)
         text = without_reasoning(storable("".join(told)))
         if not text:
-            raise ModelError(EMPTY)
+            raise ModelError(EMPTY, is_of_prompt=True)
         usage = Usage(told.prompt_tokens, told.completion_tokens, told.cached_tokens)
         return Answer(text, usage, f"{LOCAL}{self.engine.name}")
 

@@ -116,13 +116,13 @@ class ModelAccount:
         """An answer that can be stored. Raises ModelError for an empty or too long one: any object may be the model."""
         text = storable(answer.text).strip()
         if not text:
-            raise ModelError(EMPTY)
+            raise ModelError(EMPTY, is_of_prompt=True)
         self._check_length(len(text))
         return answer if text == answer.text else replace(answer, text=text)
 
     def _check_length(self, chars: int) -> None:
         if chars > self.settings.max_text_chars:
-            raise ModelError(too_long(self.settings.max_text_chars))
+            raise ModelError(too_long(self.settings.max_text_chars), is_of_prompt=True)
 
     def _reserve(self, messages: Sequence[Message], scope: Scope, purpose: Purpose) -> Spending:
         """Record the largest possible usage of a call. Raises BudgetSpent if it exceeds the rest of the budget."""

@@ -84,17 +84,17 @@ class AdapterShelf:
         """
 
         def is_wanted(reader: Reader) -> bool:
-            return self._is_wanted(reader, adapter, wanted)
+            return self._is_wanted(reader, adapter, wanted, sources)
 
         return self._stored(adapter, data, sources, is_wanted, is_wanted)
 
-    def is_wanted(self, adapter: Parameter, wanted: WantedAdapter) -> bool:
+    def is_wanted(self, adapter: Parameter, wanted: WantedAdapter, sources: Sequence[MemCube]) -> bool:
         """Whether a version that is under way is still wanted as it was, and its sources say what they said."""
         with self.vault.read(self.scope) as reader:
-            return self._is_wanted(reader, adapter, wanted)
+            return self._is_wanted(reader, adapter, wanted, sources)
 
-    def _is_wanted(self, reader: Reader, adapter: Parameter, wanted: WantedAdapter) -> bool:
-        is_stale = stale_source(reader, adapter, self.clock()) is not None
+    def _is_wanted(self, reader: Reader, adapter: Parameter, wanted: WantedAdapter, sources: Sequence[MemCube]) -> bool:
+        is_stale = stale_source(reader, adapter, self.clock(), sources) is not None
         return not is_stale and _is_still_wanted(reader, adapter, wanted)
 
     def add(self, adapter: Parameter, data: bytes, admits: Callable[[Writer], bool]) -> MemCube:

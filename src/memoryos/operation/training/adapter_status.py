@@ -28,7 +28,6 @@ class AdapterVersion(Plain):
     seconds: float  #: seconds that the training took
     size: int  #: size in bytes
     at: datetime  #: when it was stored
-    written: int  #: questions that a chat model wrote, of those of its training and its gate
 
     @classmethod
     def of(cls, cube: MemCube) -> AdapterVersion:
@@ -47,7 +46,6 @@ class AdapterVersion(Plain):
             round(known.seconds, 1),
             known.blob.size_bytes if known.blob else 0,
             cube.at,
-            known.written,
         )
 
 

@@ -20,7 +20,7 @@ from memoryos.operation.training.adapter_lessons import examples_of, recalled
 from memoryos.operation.training.adapter_pack import ABOUT, packed
 from memoryos.operation.training.checkpoint import Checkpoint
 from memoryos.operation.training.control_texts import HELD_OUT, REPLAYED
-from memoryos.operation.training.question_pairs import QuestionPair, digest_of, pairs_of
+from memoryos.operation.training.question_pairs import QuestionPair, digest_of, digests_of, pairs_of
 from memoryos.operation.training.question_writer import Asks, QuestionWriter, no_model, unasked
 from memoryos.operation.training.training_sources import as_trained
 from memoryos.operation.training.wanted_adapter import WantedAdapter
@@ -49,14 +49,17 @@ class AdapterTrainer:
 
         Before the first step, a chat model may word questions, in slices of their own. Raises ModelError.
         """
+        until = time.monotonic() + self.slice_seconds  # to find the sentences can take seconds, too
         known = Checkpoint.of(self.shelf.read(begun)) if begun else Checkpoint()
         adapter, shown = adapter_in(begun) if begun else self._new(wanted, sources), self.shown(sources)
+        if (kept := known.about(digests_of(shown) if known.written else ())) != known:
+            known = kept  # a sentence is shown in other words now: what was written about the earlier ones goes
+            self.shelf.store(adapter, known.to_bytes(), sources, wanted)
         has_begun = bool(known.state) or wanted.questions is QuestionOrigin.TEMPLATES
         if left := [] if has_begun else unasked(shown, known.written):
-            self._ask(adapter, wanted, sources, known, left, goes_on)
+            self._ask(adapter, wanted, sources, known, left, until, goes_on)
             return False
         pairs = pairs_of(shown, known.written)
-        adapter = replace(adapter, written=sum(pair.is_written for pair in pairs))
         return self._trained(adapter, wanted, sources, known, pairs, goes_on)
 
     def _ask(
@@ -66,22 +69,23 @@ class AdapterTrainer:
         sources: Sequence[MemCube],
         known: Checkpoint,
         sentences: Sequence[str],
+        until: float,
         goes_on: GoesOn,
     ) -> None:
-        """Have questions written about these sentences, for one slice, and keep them."""
+        """Have questions written about these sentences, about one at least, until then, and keep them."""
         writer, written = QuestionWriter(self.asks, self.shelf.scope), dict(known.written)
-        until = time.monotonic() + self.slice_seconds
         try:
             for sentence in sentences:
-                if not self.shelf.is_wanted(adapter, wanted):  # a source may be erased: a model sees it no longer
+                if not self.shelf.is_wanted(
+                    adapter, wanted, sources
+                ):  # a source may be erased: a model sees it no longer
                     break
                 written[digest_of(sentence)] = writer.questions(sentence)
                 if time.monotonic() >= until or not goes_on():
                     break
         finally:  # also when the budget is spent or the model is out of reach: what it wrote was paid for
             if len(written) > len(known.written):
-                told = replace(adapter, written=sum(map(len, written.values())))
-                self.shelf.store(told, Checkpoint(written).to_bytes(), sources, wanted)
+                self.shelf.store(adapter, Checkpoint(written).to_bytes(), sources, wanted)
 
     def _trained(
         self,

@@ -8,7 +8,8 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from dataclasses import dataclass, field
+from collections.abc import Container
+from dataclasses import dataclass, field, replace
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -26,6 +27,10 @@ class Checkpoint:
 
     written: Written = field(default_factory=dict)  #: questions that a chat model wrote, for each sentence it was asked
     state: bytes = b""  #: of the trainer; empty before the first step
+
+    def about(self, digests: Container[str]) -> Checkpoint:
+        """Return it with the questions of these sentences alone."""
+        return replace(self, written={name: some for name, some in self.written.items() if name in digests})
 
     def to_bytes(self) -> bytes:
         """Return it as bytes."""

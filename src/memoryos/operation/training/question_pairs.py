@@ -8,7 +8,7 @@ model.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -18,6 +18,7 @@ from memoryos.language.orders import gives_orders
 from memoryos.language.segmenter import cut
 from memoryos.language.sentences import split_sentences
 from memoryos.language.words import HAN
+from memoryos.operation.consolidation.wording import wording
 from memoryos.operation.knowledge.filling import Filling
 from memoryos.operation.knowledge.slot import filling
 from memoryos.operation.training.question_forms import (
@@ -61,9 +62,9 @@ def pairs_of(cubes: Sequence[MemCube], written: Written | None = None) -> list[Q
     """The questions that these memories answer. One with several answers ("What do I love?") gets all of them."""
     found: dict[str, dict[str, QuestionPair]] = {}
     pairs = list(questions_of(cubes))
-    known = {pair.question.casefold() for pair in pairs}
-    for pair in (*pairs, *_written_pairs(cubes, written or {}, known)):
-        found.setdefault(pair.question.casefold(), {}).setdefault(_folded(pair.value), pair)
+    for pair in (*pairs, *(_written_pairs(cubes, written, pairs) if written else ())):
+        asked = wording(pair.question) if pair.is_written else pair.question.casefold()
+        found.setdefault(asked, {}).setdefault(_folded(pair.value), pair)
     return [pair for same in found.values() if len(same) <= MOST_ANSWERS for pair in _joined([*same.values()])]
 
 
@@ -81,11 +82,12 @@ def _joined(same: Sequence[QuestionPair]) -> list[QuestionPair]:
     return [replace(pair, answer=whole, is_held_out=is_held_out) for pair in same]
 
 
-def _written_pairs(cubes: Iterable[MemCube], written: Written, known: Collection[str]) -> Iterator[QuestionPair]:
-    """The questions that a model wrote, but for those that the templates have; the last one of each is held out."""
+def _written_pairs(cubes: Iterable[MemCube], written: Written, pairs: Iterable[QuestionPair]) -> Iterator[QuestionPair]:
+    """The questions that a model wrote, but for those of these pairs; the last one of each sentence is held out."""
+    known = {wording(pair.question) for pair in pairs}
     for cube in cubes:
         for sentence in sentences_of(cube):
-            new = [one for one in written.get(digest_of(sentence), ()) if one.casefold() not in known]
+            new = [one for one in written.get(digest_of(sentence), ()) if wording(one) not in known]
             for place, question in enumerate(new):
                 is_last = 0 < place == len(new) - 1
                 yield QuestionPair(question, sentence, value_of(sentence), cube.id, is_last, is_written=True)
@@ -94,6 +96,11 @@ def _written_pairs(cubes: Iterable[MemCube], written: Written, known: Collection
 def digest_of(sentence: str) -> str:
     """What a sentence is known by where its questions are kept."""
     return sha256(sentence.encode()).hexdigest()
+
+
+def digests_of(cubes: Iterable[MemCube]) -> set[str]:
+    """Those of the sentences of these memories."""
+    return {digest_of(sentence) for cube in cubes for sentence in sentences_of(cube)}
 
 
 def value_of(sentence: str) -> str:

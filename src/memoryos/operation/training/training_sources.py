@@ -27,9 +27,13 @@ def chosen_sources(reader: Reader, wanted: WantedAdapter, now: datetime) -> list
 
 def can_teach(cube: MemCube, now: datetime) -> bool:
     """Whether a memory holds, was not told by an adapter, and has a sentence that may be trained."""
+    return _holds(cube, now) and bool(sentences_of(cube))
+
+
+def _holds(cube: MemCube, now: datetime) -> bool:
     is_out = cube.is_proposal or cube.is_withdrawn or cube.state is State.MERGED or cube.version.superseded_by
     is_told = cube.descriptive.origin is Origin.FINETUNING
-    return not (is_out or is_told or cube.has_expired(now) or cube.is_over(now)) and bool(sentences_of(cube))
+    return not (is_out or is_told or cube.has_expired(now) or cube.is_over(now))
 
 
 def as_trained(cubes: Iterable[MemCube]) -> tuple[TrainedSource, ...]:
@@ -42,12 +46,17 @@ def words_digest(cube: MemCube) -> str:
     return sha256("\n".join(sentences_of(cube)).encode()).hexdigest()
 
 
-def stale_source(reader: Reader, adapter: Parameter, now: datetime) -> str | None:
-    """The id of a memory that no longer says what the adapter learned, or that the reader may not show; or None."""
-    known = reader.get(one.id for one in adapter.sources)
+def stale_source(reader: Reader, adapter: Parameter, now: datetime, learned: Iterable[MemCube] = ()) -> str | None:
+    """The id of a memory that no longer says what the adapter learned, or that the reader may not show; or None.
+
+    `learned` are these memories as they said it, if they are at hand: to compare them is quick, to split them is not.
+    """
+    known, said = reader.get(one.id for one in adapter.sources), {one.id: one.payload for one in learned}
     for source in adapter.sources:
         cube = known.get(source.id)
-        if cube is None or not can_teach(cube, now) or words_digest(cube) != source.words:
+        if cube is None or not _holds(cube, now):
+            return source.id
+        if cube.payload != said.get(cube.id) and not (sentences_of(cube) and words_digest(cube) == source.words):
             return source.id
     return None
 
