@@ -76,9 +76,8 @@ class AdapterTrainer:
         writer, written = QuestionWriter(self.asks, self.shelf.scope), dict(known.written)
         try:
             for sentence in sentences:
-                if not self.shelf.is_wanted(
-                    adapter, wanted, sources
-                ):  # a source may be erased: a model sees it no longer
+                # A source may be erased meanwhile: a model sees it no longer.
+                if not self.shelf.is_wanted(adapter, wanted, sources):
                     break
                 written[digest_of(sentence)] = writer.questions(sentence)
                 if time.monotonic() >= until or not goes_on():
