@@ -534,9 +534,28 @@ def test_a_full_or_missing_object_store_fails_the_job_and_keeps_everything(opene
     assert memory.adapters.get(NAME).versions == ()
 
 
+def test_a_topic_is_trained_as_what_the_user_said_on_its_pages(opened, clock):
+    memory = opened()
+    told = (FACT, "User drinks tea in Oslo.", "User loves the sea in Oslo.", *("User paints.",) * 7)  # STM has seven
+    pages = [memory.add(text, "I say that Oslo rains.") for text in told]
+    memory.wait()
+    topic = max(memory.segments.list(), key=lambda one: one.cube.payload.pages).cube.id
+    chosen = {page.id for page in memory.pages.list(segment=topic)}
+    memory.adapters.train(NAME, kinds=["segment"], ids=[topic], recipe=replace(RECIPE, epochs=1), bounds=ANY)
+    memory.wait()
+    (version,) = memory.adapters.get(NAME).versions
+    assert set(version.sources) == chosen
+    assert 1 < len(chosen) < len(pages)
+    memory.delete(gone := max(chosen))
+    clock.advance(minutes=2)
+    memory._engine.housekeeping.queued(memory.scope)
+    memory.wait()
+    assert set(memory.adapters.get(NAME).versions[-1].sources) == chosen - {gone}
+
+
 def test_what_cannot_be_trained_is_refused_before_a_job_is_added(opened, tmp_path):
     memory = opened()
-    for wrong in ({"kinds": ["trait"]}, {"kinds": ["segment"]}, {"kinds": []}, {"kinds": "fact"}, {"tags": "one"}):
+    for wrong in ({"kinds": ["trait"]}, {"kinds": ["activation"]}, {"kinds": []}, {"kinds": "fact"}, {"tags": "one"}):
         with pytest.raises(InvalidInput):
             memory.adapters.train(NAME, **wrong)
     with pytest.raises(InvalidInput, match="weight"):

@@ -70,13 +70,13 @@ class LoraAdapters(Noun):
     ) -> AdapterStatus:
         """Have a version of an adapter trained in the background, from memories of these `kinds`.
 
-        The kinds are fact, profile and page. `ids` and `tags` choose among them. A version can be used when
-        it passed the gate: it must answer the share `bounds.least_recall` of questions that were not trained, and the
-        perplexity of general texts may grow by the share `bounds.most_loss`. When a memory that it was trained on is
-        changed, expires or is deleted, the version goes at once, and another one is trained. Torch trains, whatever
-        computes answers. With `questions="model"`, the chat model words further questions; it sees the sentences
-        that are trained. Raises InvalidInput, also for a store that has no file and no `object_store`, NotFound for an
-        id, ModelNotConfigured without a local model, and MissingExtra without torch.
+        The kinds are fact, profile, page, and segment, which stands for its pages. `ids` and `tags` choose among them.
+        A version can be used when it passed the gate: it must answer the share `bounds.least_recall` of questions that
+        were not trained, and the perplexity of general texts may grow by the share `bounds.most_loss`. When a memory
+        that it was trained on is changed, expires or is deleted, the version goes at once, and another one is trained.
+        Torch trains, whatever computes answers. With `questions="model"`, the chat model words further questions; it
+        sees the sentences that are trained. Raises InvalidInput, also for a store that has no file and no
+        `object_store`, NotFound for an id, ModelNotConfigured without a local model, and MissingExtra without torch.
         """
         self._engine.admit(Action.WRITE, self._scope)
         wanted = WantedAdapter(

@@ -28,7 +28,7 @@ from memoryos.operation.placement.memory_block import MemoryForm
 from memoryos.operation.placement.placement_log import history_of, write_history
 from memoryos.operation.placement.unchanged_forms import UnchangedForm, UnchangedReason, forget_unchanged, log_unchanged
 from memoryos.operation.placement.use_history import UseHistory
-from memoryos.operation.training.training_sources import TRAINABLE
+from memoryos.operation.training.training_sources import TEACHING
 from memoryos.operation.training.wanted_adapter import WantedAdapter
 from memoryos.scope import Scope
 
@@ -79,7 +79,7 @@ class OwnCache:
     def _train(self, move: FormMove, sources: Sequence[str]) -> None:
         """Have an adapter trained of these memories, unless something speaks against it."""
         with self.engine.vault.view(self.scope.owner) as reader:
-            kinds = {cube.kind for cube in reader.get(sources).values()}.intersection(TRAINABLE)
+            kinds = {cube.kind for cube in reader.get(sources).values()}.intersection(TEACHING)
         reason = self._against_training(is_taught=bool(kinds))
         if reason is None:
             decision = FormDecision.of(move, KV_NAME, sources, self.weighed.now, self.plan)

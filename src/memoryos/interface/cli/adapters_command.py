@@ -21,7 +21,7 @@ Folder = Annotated[Path, typer.Argument(help="A folder in the form of peft.")]
 
 def train(
     name: Name,
-    kind: Annotated[list[str] | None, typer.Option(help="fact, profile or page; repeat it for more.")] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="fact, profile, page or segment; repeat it for more.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only memories with one of these tags.")] = None,
     questions: Annotated[
         QuestionOrigin, typer.Option(help="Who words the questions: our templates, or also the chat model.")

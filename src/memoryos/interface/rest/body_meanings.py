@@ -97,7 +97,7 @@ BODY_MEANINGS: Mapping[str, str] = {
     "activations.build.kinds": "Kinds of which the prefix has all memories; default: profile, trait and fact.",
     "adapters.ask.limit": "Most tokens of the answer.",
     "adapters.train.ids": "Only the memories with these ids; default: all of the kinds.",
-    "adapters.train.kinds": "Kinds of the memories that it is trained on: fact, profile, page.",
+    "adapters.train.kinds": "Kinds that it is trained on: fact, profile, page, or segment, which stands for its pages.",
     "adapters.train.questions": "Who words the questions: templates, or model (the chat model, too).",
     "adapters.train.tags": "Only memories with one of these tags.",
     "add.query": "What the user said, or a list of messages.",

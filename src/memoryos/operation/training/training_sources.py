@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
 
 from memoryos.built_memory import Parameter, TrainedSource
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind, Origin, State, Tier
 from memoryos.operation.training.question_pairs import sentences_of
 from memoryos.operation.training.wanted_adapter import WantedAdapter
 
-TRAINABLE = (Kind.FACT, Kind.PROFILE, Kind.PAGE)  # not what a segment sums up: others speak in it, too
+TEACHING = (Kind.FACT, Kind.PROFILE, Kind.PAGE)  # kinds that are sources of an adapter
+TRAINABLE = (*TEACHING, Kind.SEGMENT)  # a segment stands for its pages: in its summary, others speak, too
 MOST_SOURCES = 500  # memories of one adapter
 
 
 def chosen_sources(reader: Reader, wanted: WantedAdapter, now: datetime) -> list[MemCube]:
     """The memories that a wanted adapter is trained on, in a fixed order."""
-    found = [cube for kind in wanted.kinds for cube in reader.cubes(Kind(kind), tiers=_tiers(Kind(kind)))]
-    ids, tags = set(wanted.ids), set(wanted.tags)
-    fitting = [one for one in found if (not ids or one.id in ids) and (not tags or tags.intersection(one.tags))]
+    found = {cube.id: cube for kind in wanted.kinds for cube in _of_kind(reader, Kind(kind), wanted.ids)}
+    tags = set(wanted.tags)
+    fitting = [one for one in found.values() if not tags or tags.intersection(one.tags)]
     return sorted((one for one in fitting if can_teach(one, now)), key=lambda one: one.id)[:MOST_SOURCES]
+
+
+def _of_kind(reader: Reader, kind: Kind, ids: Collection[str]) -> Collection[MemCube]:
+    """The memories of a kind, or those of them with these ids; of segments their pages."""
+    found = [one for one in reader.cubes(kind, tiers=_tiers(kind)) if not ids or one.id in ids]
+    if kind is not Kind.SEGMENT:
+        return found
+    members = reader.sources([one.id for one in found], LinkKind.MEMBER_OF)
+    return reader.get(dict.fromkeys(link.source for link in members)).values()
 
 
 def can_teach(cube: MemCube, now: datetime) -> bool:
