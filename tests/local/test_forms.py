@@ -311,7 +311,7 @@ def test_the_three_forms_and_the_scheduler_over_http(tmp_path, tiny_long, learne
         assert api("POST", "/adapter-use/rollback", {**use, "number": 1})["used"] == 1
         assert api("POST", "/adapter-use/recollect", use)["asked"] == 1
         assert [one["name"] for one in api("GET", "/adapters")["items"]] == [NAME]
-        assert api.ask("POST", "/adapters", {"name": "x", "kinds": ["segment"]}).json()["field"] == "kinds"
+        assert api.ask("POST", "/adapters", {"name": "x", "kinds": ["trait"]}).json()["field"] == "kinds"
         assert api("POST", "/adapter-use/withdraw", use)["is_withdrawn"]
 
         plan = api("POST", "/schedule/explain", {"query": "Where?", "tokens": 100, "priorities": {"urgent": 5}})
