@@ -174,5 +174,5 @@ def test_it_keeps_no_thread_when_nothing_is_set(calls):
     deadline = time.monotonic() + SOON
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # one of the test before may have ended
     timer.close()
