@@ -349,6 +349,7 @@ WRONG = [
     ("adapters", {"verb": "load", "name": "nowhere", "weight": 0.5}, "NotFound: "),
     ("adapters", {"verb": "load", "name": "nowhere", "weight": 0}, "InvalidInput: weight: "),
     ("adapters", {"verb": "train", "name": "home"}, "ModelNotConfigured: "),
+    ("adapters", {"verb": "train", "name": "home", "kinds": ["segment"]}, "ModelNotConfigured: "),
     ("schedule", {"verb": "explain"}, "InvalidInput: query: is missing. "),
     ("schedule", {"verb": "log", "limit": 101}, "InvalidInput: limit: "),
     ("forms", {"verb": "transform", "name": "me", "target": "text"}, "InvalidInput: target: text does not become text"),

@@ -30,8 +30,7 @@ def test_what_a_program_reads(bench, tmp_path):
     assert found["embedder"] == "static-multilingual-256-4"
     hybrid = [sets[name]["hybrid"] for sets in found["languages"].values() for name in SETS]
     assert all(0 <= one["first"] <= one["top"] <= one["asked"] == 10 for one in hybrid)
-    assert sum(one["top"] for one in hybrid) > len(hybrid) * 5
-    assert all(sets["questions"]["hybrid"]["top"] >= 8 for sets in found["languages"].values())
+    assert all(one["top"] >= 8 for one in hybrid)  # as docs/explanation/retrieval.md says
     assert list((tmp_path / "scratch").iterdir()) == []
 
 

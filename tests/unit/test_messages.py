@@ -183,6 +183,15 @@ def test_an_exchange_with_a_tool_is_one_page_in_order(memory, messages):
     ]
 
 
+def test_a_call_that_is_named_twice_keeps_its_place_and_all_its_arguments():
+    call = {"type": "tool_use", "id": "c1", "name": "weather", "input": {}}
+    named = [{"id": "c1", "name": "weather", "args": {"city": "Oslo"}}, {"id": "", "name": "clock", "args": {}}]
+    content = [{"type": "text", "text": "Let me check."}, call, {"type": "text", "text": "Done."}]
+    assert [turn.words for turn in turns_of([{"type": "ai", "content": content, "tool_calls": named}])] == [
+        *("Let me check.", 'called weather({"city": "Oslo"})', "Done.", "called clock({})"),
+    ]
+
+
 RESPONSES = [
     {"role": "user", "content": "Is it warm?"},
     {"type": "reasoning", "summary": [{"type": "summary_text", "text": "The user wants the weather."}]},

@@ -71,12 +71,12 @@ class AdaptersArguments(ToolArguments):
         Field(description="What to do.")
     )
     name: Name = None
-    kinds: list[Literal["fact", "profile", "page"]] | None = Field(
-        None, max_length=3, description="train: what it learns from. Default: fact."
+    kinds: list[Literal["fact", "profile", "page", "segment"]] | None = Field(
+        None, max_length=4, description="train: what it learns from; segment: the pages of topics. Default: fact."
     )
     ids: Annotated[Ids, Field(description="train: only these memories.")] = None
     tags: list[Annotated[str, Field(min_length=1, max_length=ID_CHARS)]] | None = Field(
-        None, max_length=32, description="train: only memories that carry all of these tags."
+        None, max_length=32, description="train: only memories that carry one of these tags."
     )
     questions: Literal["templates", "model"] | None = Field(
         None, description="train: model has the chat model word further questions. Default: templates."

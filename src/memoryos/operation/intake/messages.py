@@ -8,7 +8,7 @@ was said.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeGuard
@@ -116,20 +116,24 @@ def _said(message: Any, place: str) -> _Said:
     known = _in_message(_fields(message, place))
     said = _Said(_role(known, place), speaker=known.get("name"), at=known.get("at"), source_id=known.get("source_id"))
     called = [_fields(one, f"{place}.tool_calls") for one in _listed(known.get("tool_calls"), f"{place}.tool_calls")]
-    ids = {one["id"] for one in called if isinstance(one.get("id"), str)}
+    named = {one["id"]: one for one in called if one.get("id") and isinstance(one["id"], str)}
+    placed = []
     for number, part in enumerate(_content(known, f"{place}.content")):
-        if not _is_call_of(ids, part):  # LangChain names the calls of the parts again, with all arguments
+        if (name := _called_id(part)) in named:  # LangChain names the calls of the parts again, with all arguments
+            placed.append(name)
+            said.parts.append(_call(named[name], f"{place}.tool_calls"))
+        else:
             _take(said, part, f"{place}.content[{number}]")
-    said.parts += [_call(one, f"{place}.tool_calls") for one in called]
+    said.parts += [_call(one, f"{place}.tool_calls") for one in called if one.get("id") not in placed]
     if (call := known.get("function_call")) is not None:  # the form before tool_calls
         said.parts.append(_call(call, f"{place}.function_call"))
     return said
 
 
-def _is_call_of(ids: Collection[str], part: Any) -> bool:
-    """Whether a part is a call with one of these ids."""
+def _called_id(part: Any) -> str:
+    """The id of a part that is a call; empty for others."""
     kind, name = (part.get(each) if isinstance(part, Mapping) else getattr(part, each, None) for each in ("type", "id"))
-    return kind in _CALLS and isinstance(name, str) and name in ids
+    return name if kind in _CALLS and isinstance(name, str) else ""
 
 
 def _in_message(known: Mapping[str, Any]) -> Mapping[str, Any]:
